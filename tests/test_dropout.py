@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.dropout import add_dropout, dropout, dropout_stream, relu_dropout
+from regard.dropout import dropout, dropout_stream
+from regard.models.fast.training import add_dropout, relu_dropout
 
 SIZES = [(64, 48), (300, 1000), (1500, 2000)]  # the last has several pieces
 

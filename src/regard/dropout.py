@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -40,49 +39,14 @@ def dropout_stream(*seed: int) -> Iterator[None]:
         _stream.reset(token)
 
 
-def dropout(x: Tensor, p: float) -> Tensor:
+def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     """x · m / (1 − p), m = 0 with probability `p` (Srivastava 2014); x of any shape."""
-    if not p:
+    if not p or not training:
         return x
     stream = _stream.get()
     if stream is None or x.device.type != "cpu" or p == 1:
         return F.dropout(x, p)
     return x * dropout_factors(stream, x, p)
-
-
-def add_dropout(x: Tensor, output: Tensor, p: float) -> Tensor:
-    """x + dropout(output), in one pass if possible."""
-    stream = _stream.get()
-    if not p or stream is None or x.device.type != "cpu" or x.dtype != output.dtype:
-        return x + dropout(output, p)
-    return torch.addcmul(x, output, dropout_factors(stream, output, p))
-
-
-class _ReluDropout(torch.autograd.Function):
-    """dropout(relu(x)), whose backward pass needs only where the result is positive."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        stream = _stream.get()
-        assert stream is not None
-        output = x.clamp_min(0).mul_(dropout_factors(stream, x, p))
-        ctx.save_for_backward(output)
-        ctx.factor = scale_of(p)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (output,) = ctx.saved_tensors
-        passed = torch.ops.aten.threshold_backward(gradients[0], output, 0)
-        return passed.mul_(ctx.factor), None
-
-
-def relu_dropout(x: Tensor, p: float) -> Tensor:
-    """dropout(relu(x)), in fewer passes if possible."""
-    if _stream.get() is None or x.device.type != "cpu" or not 0 < p < 1:
-        return dropout(F.relu(x), p)
-    output: Tensor = _ReluDropout.apply(x, p)  # type: ignore[no-untyped-call]  # untyped in torch
-    return output
 
 
 def dropout_factors(stream: np.random.Generator, like: Tensor, p: float) -> Tensor:
@@ -130,7 +94,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p) if self.training else x
+        return dropout(x, self.p, self.training)
 
     def extra_repr(self) -> str:
         return str(self.p)

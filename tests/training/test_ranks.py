@@ -11,7 +11,8 @@ from regard.config import LanguageModelSettings, TransformerSettings
 from regard.config.processes import check_ranks
 from regard.corpus.grammar import sample
 from regard.errors import InputError
-from regard.models.sequence_parallel import SequenceShard, shard_of
+from regard.models.sequence_parallel import SequenceParallel, SequenceShard, local_labels
+from regard.tasks import build
 
 COMMON = (
     "--preset",
@@ -117,4 +118,6 @@ def test_parts_of_a_sentence():
     assert torch.cat(parts, 1)[:, :7].equal(tokens)
     assert {part.shape for part in parts} == {(1, 3)}
     assert [SequenceShard(rank, 3).offset(7) for rank in range(3)] == [0, 3, 6]
-    assert shard_of(torch.nn.Linear(2, 2)) == SequenceShard(0, 1)
+    network = build(LanguageModelSettings(dim=8, num_heads=2, num_layers=1, ff=8), 20, 20)
+    assert local_labels(network, tokens) is tokens
+    assert local_labels(SequenceParallel(network, SequenceShard(1, 3)), tokens).equal(parts[1])

@@ -20,8 +20,7 @@ from regard.attention import MultiHead, Rotary
 from regard.attention.masks.bias import DistanceBias
 from regard.exchange.onnx_builder import GraphBuilder
 from regard.models.embedding import Embedding
-from regard.models.layer import FeedForward, Residual
-from regard.models.transformer import TransformerModel
+from regard.models.transformer import FeedForward, Residual, TransformerModel
 
 if TYPE_CHECKING:
     from onnx import ModelProto

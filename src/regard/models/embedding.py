@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import AttentionMap, Position, record
-from regard.attention.inspection import parts
+from regard.attention.inspection import probe
 from regard.dropout import dropout
 from regard.errors import InputError
-from regard.models.lookups import look_up
 from regard.text import PAD
 
 NEVER = -1e9
@@ -46,18 +45,18 @@ class OutputModel(nn.Module):
     def logits(self, features: Tensor, offset: int = 0) -> Tensor:
         """Return logits (B, T, V) of features (B, T, D) at positions from `offset` on."""
         logits: Tensor = self.output(features)
-        if parts.listeners():
+        if probe.probes():
             rows_BTV = logits if logits.ndim == 3 else logits[:, None]
-            parts.enter(self.side, "output", offset=offset)
-            parts.tell("logits", "W x + b", rows_BTV, "vocabulary")
-            parts.tell(
+            probe.scope(self.side, "output", offset=offset)
+            probe.emit("logits", "W x + b", rows_BTV, "vocabulary")
+            probe.emit(
                 "probabilities",
                 "softmax(logits)",
                 rows_BTV,
                 "vocabulary",
                 lambda rows: rows_BTV.index_select(1, rows).softmax(-1),
             )
-            parts.tell("word", "argmax(logits)", rows_BTV.argmax(-1))
+            probe.emit("word", "argmax(logits)", rows_BTV.argmax(-1))
         return logits
 
     @torch.no_grad()
@@ -115,29 +114,29 @@ class Embedding(nn.Module):
 
     def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
         """Embed ids (B, T) as (B, T, D); the first is at position `offset`."""
-        return self.add_positions(look_up(self.vectors, tokens), offset)
+        return self.add_positions(self.vectors(tokens), offset)
 
     def add_positions(self, vectors: Tensor, offset: int = 0) -> Tensor:
         """Scale vectors (B, T, D) of the table and add their positions."""
         scaled = vectors * math.sqrt(self.vectors.embedding_dim)
         output = self.place.add(scaled, offset)
-        tell_embedding(scaled, self.place, self.side, offset=offset)
-        return dropout(output, self.p) if self.training else output
+        emit_embedding(scaled, self.place, self.side, offset=offset)
+        return dropout(output, self.p, self.training)
 
 
-def tell_embedding(
+def emit_embedding(
     scaled: Tensor,
     place: Position,
     side: str,
     equation: str = "√D · E[token]",
     offset: int = 0,
 ) -> None:
-    """Tell `trace` the vectors (B, T, D) of tokens, and the positions added to them."""
-    parts.enter(side, "embedding", offset=offset)
-    parts.tell("token", equation, scaled)
+    """Emit the vectors (B, T, D) of tokens, and the positions added to them."""
+    probe.scope(side, "embedding", offset=offset)
+    probe.emit("token", equation, scaled)
     if type(place).add is not Position.add:
 
         def positions(rows: Tensor) -> Tensor:
             return place.add(torch.zeros_like(scaled), offset).index_select(1, rows)
 
-        parts.tell("position", "p_t", scaled, make=positions)
+        probe.emit("position", "p_t", scaled, make=positions)

@@ -15,16 +15,8 @@ from regard.attention import AttentionMap, Mask, record
 from regard.config import LanguageModelSettings, MaskedLanguageModelSettings
 from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, OutputModel, output_layer, token_embedding
-from regard.models.layer import (
-    Layer,
-    LayerCache,
-    attention_positions,
-    final_norm,
-    input_positions,
-    normed,
-)
-from regard.models.sequence_parallel import shard_of
-from regard.models.transformer import CACHED_CAUSAL, CAUSAL
+from regard.models.parts import attention_positions, final_norm, input_positions
+from regard.models.transformer import CACHED_CAUSAL, CAUSAL, Layer, LayerCache, normed
 from regard.text import PAD
 
 
@@ -45,20 +37,25 @@ class TransformerStack(OutputModel):
         self.side = "decoder" if causal else "encoder"
         self.words = Embedding(vectors, input_positions(settings), settings.dropout, self.side)
         positions = attention_positions(settings, causal=causal)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # ModuleList[Layer]
             Layer(settings, positions, cross=False, causal=causal)
             for _ in range(settings.num_layers)
         )
         self.norm = final_norm(settings)
         self.output = output_layer(settings.dim, vocab, vectors if settings.tied == "all" else None)
 
-    def encode(self, tokens: Tensor, mask: Mask) -> Tensor:
-        """Return features (B, T, D) of ids (B, T); of this process's shard in sharded training."""
-        shard = shard_of(self)
-        offset = shard.offset(tokens.shape[1])
-        x = self.words(shard.local(tokens), offset)
+    def attention_mask(self, tokens: Tensor) -> Mask:
+        """Return which of the tokens (B, T) each of them may attend to."""
+        raise NotImplementedError
+
+    def features(self, batch: Batch) -> Tensor:
+        return self.encode(batch.inputs, self.attention_mask(batch.inputs))
+
+    def encode(self, tokens: Tensor, mask: Mask, offset: int = 0) -> Tensor:
+        """Return features (B, T, D) of ids (B, T), the first at position `offset`."""
+        x = self.words(tokens, offset)
         for layer in self.layers:
-            x = layer(x, mask, offset=offset).x
+            x, _ = layer(x, mask, offset=offset)
         return normed(self.norm, x, self.side, offset)
 
 
@@ -68,8 +65,8 @@ class LanguageModel(TransformerStack):
     def __init__(self, settings: LanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=True)
 
-    def features(self, batch: Batch) -> Tensor:
-        return self.encode(batch.inputs, CAUSAL)
+    def attention_mask(self, tokens: Tensor) -> Mask:
+        return CAUSAL
 
     def start(self, source: Source | None = None, batch: int = 1) -> LanguageModelState:
         """Return the state before the first token of `batch` texts."""
@@ -85,12 +82,12 @@ class LanguageModel(TransformerStack):
             with record(self) as recording:
                 logits, state, _ = self.step(state, tokens)
             return logits, state, recording.maps
-        offset = state.layers[0].own.length
+        offset = state.layers[0].self_attention.length
         x = self.words(tokens[:, None], offset)
         caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
-            x, own, _ = layer(x, CACHED_CAUSAL, cache=cache.own)
-            caches.append(LayerCache(own))
+            x, longer = layer(x, CACHED_CAUSAL, cache=cache.self_attention)
+            caches.append(LayerCache(longer))
         x = normed(self.norm, x, self.side, offset)
         return self.logits(x, offset)[:, 0], LanguageModelState(tuple(caches)), []
 
@@ -104,8 +101,8 @@ class MaskedLanguageModel(TransformerStack):
     def __init__(self, settings: MaskedLanguageModelSettings, vocab: int) -> None:
         super().__init__(settings, vocab, causal=False)
 
-    def features(self, batch: Batch) -> Tensor:
-        return self.encode(batch.inputs, Mask.lengths((batch.inputs != PAD).sum(1)))
+    def attention_mask(self, tokens: Tensor) -> Mask:
+        return Mask.lengths((tokens != PAD).sum(1))
 
     @torch.no_grad()
     def predict(self, tokens: Tensor) -> Tensor:

@@ -1,39 +1,199 @@
 """The Transformer encoder–decoder (Vaswani 2017), from token ids to logits.
 
-B sentences, S source tokens, T target tokens, D features, V tokens of the vocabulary.
+This is the whole model, in plain modules; `regard.models.fast` runs it faster. A layer is attention
+and feed-forward, each with a residual connection and a norm.
+
+B sentences, S source tokens (of the memory, the encoder's output), T target tokens, D features,
+V tokens of the vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention import AttentionMap, Mask, record
+from regard.attention import AttentionMap, KeyValue, Mask, MultiHead, Position, record
+from regard.attention.inspection import probe
+from regard.attention.layers.cache import Cache
 from regard.config import TransformerSettings
-from regard.models.batch import AttentionName, Batch, Source
+from regard.dropout import dropout
+from regard.models.batch import Batch, Source
 from regard.models.embedding import Embedding, OutputModel, embedding_pair, output_layer
-from regard.models.layer import (
-    Layer,
-    LayerCache,
+from regard.models.parts import (
+    Settings,
+    activation,
     attention_positions,
     final_norm,
     input_positions,
-    normed,
+    multi_head,
+    self_attention,
 )
-from regard.models.sequence_parallel import SequenceShard, gather_sequence, shard_of
 
 CAUSAL = Mask.causal()
 CACHED_CAUSAL = Mask.causal(corner="bottom-right")
-SIDES: tuple[tuple[str, AttentionName], ...] = (("self", "decoder"), ("cross", "cross"))
-"""The attention of a decoder's layer: its name there, and in the whole model."""
+NORM = "γ (x − mean) / √(variance + ε) + β"
 
-Wanted = Collection[tuple[AttentionName, int]]
-"""Attention, by its name and layer."""
-Weights = dict[tuple[AttentionName, int], Tensor]
-"""Weights (B, H, Q, K) by attention and layer."""
+
+class Residual(nn.Module):
+    """x + dropout(f(norm(x))) with pre-norm, norm(x + dropout(f(x))) with post-norm."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(settings.dim)
+        self.p = settings.dropout
+        self.pre_norm = settings.norm == "pre"
+
+    def pre(self, x: Tensor) -> Tensor:
+        """Return the sub-layer's input."""
+        return self._normed(x) if self.pre_norm else x
+
+    def post(self, x: Tensor, output: Tensor) -> Tensor:
+        """Add the sub-layer's output to x."""
+        total = self.add(x, output)
+        probe.emit("residual", "x + output", total)
+        return total if self.pre_norm else self._normed(total)
+
+    def add(self, x: Tensor, output: Tensor) -> Tensor:
+        """x + dropout(output)."""
+        return x + dropout(output, self.p, self.training)
+
+    def _normed(self, x: Tensor) -> Tensor:
+        normed: Tensor = self.norm(x)
+        probe.emit("norm", NORM, normed)
+        return normed
+
+
+class FeedForward(nn.Module):
+    """W₂ dropout(activation(W₁ x)), for each token separately."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.inner = nn.Linear(settings.dim, settings.ff)
+        self.outer = nn.Linear(settings.ff, settings.dim)
+        self.activation = activation(settings.activation)
+        self.p = settings.activation_dropout
+        for linear in (self.inner, self.outer):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.activate(self.inner(x))
+        output: Tensor = self.outer(hidden)
+        probe.emit("hidden", f"{self.activation.__name__}(W₁ x + b₁)", hidden)
+        probe.emit("feed-forward", "W₂ hidden + b₂", output)
+        return output
+
+    def activate(self, hidden: Tensor) -> Tensor:
+        """dropout(activation(hidden))."""
+        return dropout(self.activation(hidden), self.p, self.training)
+
+
+@dataclass(frozen=True)
+class LayerCache:
+    """State of a layer between steps: its self-attention's cache, and the projected memory."""
+
+    self_attention: Cache
+    memory: KeyValue | None = None
+
+    def select(self, rows: Tensor, *, same_sources: bool = False) -> LayerCache:
+        """Return the cache of the given rows; the memory is kept if their sources stay the same."""
+        memory = self.memory
+        if memory is not None and not same_sources:
+            memory = memory.select(rows)
+        return LayerCache(self.self_attention.select(rows), memory)
+
+
+class Layer(nn.Module):
+    """Self-attention, cross-attention to the memory if `cross`, and feed-forward."""
+
+    def __init__(
+        self, settings: Settings, positions: Position, *, cross: bool, causal: bool = False
+    ) -> None:
+        super().__init__()
+        self.side = "decoder" if causal else "encoder"
+        self.around_attention = Residual(settings)
+        self.attention = multi_head(settings, positions, self_attention(settings, causal=causal))
+        self.around_cross = Residual(settings) if cross else None
+        self.cross = multi_head(settings) if cross else None
+        self.around_feed_forward = Residual(settings)
+        self.feed_forward = FeedForward(settings)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Mask | None,
+        memory: Tensor | KeyValue | None = None,
+        memory_mask: Mask | None = None,
+        cache: Cache | None = None,
+        offset: int = 0,
+    ) -> tuple[Tensor, Cache | None]:
+        """Return the layer's output (B, T, D) for x (B, T, D), and its self-attention's cache.
+
+        `memory` is the encoder's output (B, S, D) or its result of `project_memory`. `offset` is
+        the position of x in its sentence; with a cache, x follows the tokens in it.
+        """
+        offset = offset if cache is None else cache.length
+        x, cache = self.attend("self", x, None, mask, cache, offset)
+        if self.cross is not None:
+            x, _ = self.attend("cross", x, memory, memory_mask, None, offset)
+        return self.feed(x, offset), cache
+
+    def attend(
+        self,
+        name: str,
+        x: Tensor,
+        memory: Tensor | KeyValue | None,
+        mask: Mask | None,
+        cache: Cache | None,
+        offset: int,
+    ) -> tuple[Tensor, Cache | None]:
+        """Return x after the attention sub-layer "self" or "cross", and the attention's cache."""
+        around, attention = self.sub_layer(name)
+        probe.scope(self.side, f"{name}-attention", self, offset)
+        probe.emit("input", "x", x)
+        projected = isinstance(memory, KeyValue)
+        attended = attention(
+            around.pre(x),
+            key=None if projected else memory,
+            memory=memory if projected else None,
+            mask=mask,
+            cache=cache,
+            offset=offset,
+        )
+        return around.post(x, attended.context), attended.cache
+
+    def feed(self, x: Tensor, offset: int) -> Tensor:
+        """Return x after the feed-forward sub-layer."""
+        around = self.around_feed_forward
+        probe.scope(self.side, "feed-forward", self, offset)
+        probe.emit("input", "x", x)
+        x = around.post(x, self.feed_forward(around.pre(x)))
+        probe.emit("next input", "x of the next layer", x)
+        return x
+
+    def sub_layer(self, name: str) -> tuple[Residual, MultiHead]:
+        """Return the attention of that name, "self" or "cross", and what is around it."""
+        if name == "self":
+            return self.around_attention, self.attention
+        assert self.cross is not None and self.around_cross is not None
+        return self.around_cross, self.cross
+
+    def project_memory(self, memory: Tensor) -> KeyValue:
+        """Project the encoder's output (B, S, D) to keys and values, once for all steps."""
+        assert self.cross is not None
+        return self.cross.memory(memory)
+
+
+def normed(norm: nn.Module, x: Tensor, side: str, offset: int = 0) -> Tensor:
+    """Return x (B, T, D) after the `final_norm` of a stack of layers."""
+    x = norm(x)
+    if not isinstance(norm, nn.Identity):
+        probe.scope(side, "output", offset=offset)
+        probe.emit("norm", NORM, x)
+    return x
 
 
 @dataclass(frozen=True)
@@ -56,25 +216,15 @@ class Encoder(nn.Module):
     def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         positions = attention_positions(settings, causal=False)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # ModuleList[Layer]
             Layer(settings, positions, cross=False) for _ in range(settings.num_encoder_layers)
         )
         self.norm = final_norm(settings)
 
     def forward(self, x: Tensor, mask: Mask, offset: int = 0) -> Tensor:
-        return self.run(x, mask, offset)[0]
-
-    def run(
-        self, x: Tensor, mask: Mask, offset: int = 0, wanted: Wanted = frozenset()
-    ) -> tuple[Tensor, Weights]:
-        """Return the output, and the weights of the attention that is wanted."""
-        weights: Weights = {}
-        for number, layer in enumerate(self.layers):
-            names = ("self",) if ("encoder", number) in wanted else ()
-            x, _, maps = layer(x, mask, offset=offset, weights=names)
-            if names:
-                weights["encoder", number] = maps["self"]
-        return normed(self.norm, x, "encoder", offset), weights
+        for layer in self.layers:
+            x, _ = layer(x, mask, offset=offset)
+        return normed(self.norm, x, "encoder", offset)
 
 
 class Decoder(nn.Module):
@@ -83,30 +233,16 @@ class Decoder(nn.Module):
     def __init__(self, settings: TransformerSettings) -> None:
         super().__init__()
         positions = attention_positions(settings, causal=True)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # ModuleList[Layer]
             Layer(settings, positions, cross=True, causal=True)
             for _ in range(settings.num_decoder_layers)
         )
         self.norm = final_norm(settings)
 
     def forward(self, x: Tensor, memory: Tensor, memory_mask: Mask, offset: int = 0) -> Tensor:
-        return self.run(x, memory, memory_mask, offset)[0]
-
-    def run(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        memory_mask: Mask,
-        offset: int = 0,
-        wanted: Wanted = frozenset(),
-    ) -> tuple[Tensor, Weights]:
-        """Return the output, and the weights of the attention that is wanted."""
-        weights: Weights = {}
-        for number, layer in enumerate(self.layers):
-            names = [name for name, side in SIDES if (side, number) in wanted]
-            x, _, maps = layer(x, CAUSAL, memory, memory_mask, offset=offset, weights=names)
-            weights |= {(side, number): maps[name] for name, side in SIDES if name in names}
-        return normed(self.norm, x, "decoder", offset), weights
+        for layer in self.layers:
+            x, _ = layer(x, CAUSAL, memory, memory_mask, offset=offset)
+        return normed(self.norm, x, "decoder", offset)
 
     def empty_caches(self, memory: Tensor) -> tuple[LayerCache, ...]:
         """Return every layer's empty cache, with the memory projected for that layer."""
@@ -117,13 +253,12 @@ class Decoder(nn.Module):
 
     def step(self, x: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Decode one more token x (B, 1, D) after those in the caches."""
-        memory_mask = Mask.lengths(state.lengths)
+        memory_mask, offset = Mask.lengths(state.lengths), state.layers[0].self_attention.length
         caches = []
         for layer, cache in zip(self.layers, state.layers, strict=True):
-            x, own, _ = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.own)
-            caches.append(replace(cache, own=own))
-        x = normed(self.norm, x, "decoder", state.layers[0].own.length)
-        return x, replace(state, layers=tuple(caches))
+            x, longer = layer(x, CACHED_CAUSAL, cache.memory, memory_mask, cache.self_attention)
+            caches.append(replace(cache, self_attention=longer))
+        return normed(self.norm, x, "decoder", offset), replace(state, layers=tuple(caches))
 
 
 class TransformerModel(OutputModel):
@@ -147,31 +282,8 @@ class TransformerModel(OutputModel):
     def features(self, batch: Batch) -> Tensor:
         assert batch.source is not None
         mask = Mask.lengths(batch.source.lengths)
-        shard = shard_of(self)
-        if shard.num_ranks > 1:
-            return self._shard_features(batch.source, batch.inputs, mask, shard)
         memory = self.encoder(self.source(batch.source.tokens), mask)
         return self.decoder(self.target(batch.inputs), memory, mask)  # type: ignore[no-any-return]  # modules return Any
-
-    def guided_features(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """Return the features, and the weights (B, Q, K) of each of the batch's guided heads."""
-        assert batch.source is not None
-        mask = Mask.lengths(batch.source.lengths)
-        wanted = {(head.attention, head.layer) for head in batch.guided}
-        memory, weights = self.encoder.run(self.source(batch.source.tokens), mask, wanted=wanted)
-        x, others = self.decoder.run(self.target(batch.inputs), memory, mask, wanted=wanted)
-        weights |= others
-        return x, [weights[head.attention, head.layer][:, head.head] for head in batch.guided]
-
-    def _shard_features(
-        self, source: Source, inputs: Tensor, mask: Mask, shard: SequenceShard
-    ) -> Tensor:
-        """Return the features of this process's shard; the encoder's output is gathered."""
-        length = source.tokens.shape[1]
-        source_offset, offset = shard.offset(length), shard.offset(inputs.shape[1])
-        x = self.source(shard.local(source.tokens), source_offset)
-        memory = gather_sequence(self.encoder(x, mask, source_offset), shard, length)
-        return self.decoder(self.target(shard.local(inputs), offset), memory, mask, offset)  # type: ignore[no-any-return]  # modules return Any
 
     def start(self, source: Source | None, batch: int = 1) -> DecoderState:
         """Encode the source and return the state before the first token."""
@@ -188,7 +300,7 @@ class TransformerModel(OutputModel):
             with record(self) as recording:
                 logits, state, _ = self.step(state, tokens)
             return logits, state, recording.maps
-        offset = state.layers[0].own.length
+        offset = state.layers[0].self_attention.length
         x, state = self.decoder.step(self.target(tokens[:, None], offset), state)
         return self.logits(x, offset)[:, 0], state, []
 

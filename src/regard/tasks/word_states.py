@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.models.batch import Batch, Source
-from regard.models.layer import Layer
 from regard.models.rnn.encoder import RnnEncoder
+from regard.models.transformer import Layer
 from regard.tasks.inspection import inspect
 from regard.text import BOS, EOS
 from regard.text.tokenizer import SPECIALS

@@ -14,7 +14,9 @@ from regard.allocator import keep_freed_memory
 from regard.config.processes import has_ring
 from regard.cores import cores
 from regard.dropout import dropout_stream
-from regard.models.lookups import Lookup, collected_lookups, gradients_of
+from regard.models.fast import for_training
+from regard.models.fast.lookups import Lookup, collected_lookups, gradients_of
+from regard.models.sequence_parallel import SequenceParallel, SequenceShard
 from regard.training.checkpoint import DataCursor, RunState
 from regard.training.gradient_processes import GradientProcesses, ShardGradients
 from regard.training.optimizers.optimizers import Optimizers
@@ -93,6 +95,7 @@ class Updater:
         alone = ranks.number == 1 and self.device.type == "cpu"
         self.num_threads = cores(settings.threads) if alone else 1
         self.network = network.to(self.device)
+        self._objective_network = self._for_training(self.network)
         ranks.copy_leader([*network.parameters(), *network.buffers()])
         self.sharded: ShardedNetwork | None = None
         if self.splits_rows and settings.shard == "fsdp":
@@ -107,6 +110,14 @@ class Updater:
         norm = self.sharded.norm if self.sharded else None
         self.optimizers = Optimizers(self.trained_network, settings, num_parts, norm)
         self._processes: GradientProcesses | None = None
+
+    def _for_training(self, network: nn.Module) -> nn.Module:
+        """Return what the objective runs: the network made faster, or its shard of sentences."""
+        fast = for_training(network)
+        if self.ranks.number == 1 or self.splits_rows:
+            return fast
+        shard = SequenceShard(self.ranks.rank, self.ranks.number)
+        return SequenceParallel(fast, shard)
 
     @property
     def trained_network(self) -> nn.Module:
@@ -198,7 +209,7 @@ class Updater:
                 sharded_loss = self.sharded.loss(piece, scale)
             else:
                 with collected_lookups() as lookups:
-                    loss = self.task.objective(self.data.run, self.network, piece, scale)
+                    loss = self.task.objective(self.data.run, self._objective_network, piece, scale)
         if self.sharded:
             return ShardGradients(*self.sharded.gradients(sharded_loss))
         return shard_gradients(loss, self.parameters, lookups)

@@ -8,6 +8,7 @@ from torch.autograd import gradcheck
 
 from families import PAIRS, SCORES, WIDTH
 from regard.attention import Alibi, Location, Mask, RelativeBias, attend, record
+from regard.attention.reference import attend as reference
 
 B, H, Q, K, DV = 2, 3, 5, 7, 3
 F64 = torch.float64
@@ -24,34 +25,27 @@ def made(name, dtype=F64):
     return SCORES[name]().to(dtype)
 
 
-def reference(score, query, key, value, keep=None, bias=None):
-    """Attention written out: the judge of every engine."""
-    scores = score(query, key)
-    if bias is not None:
-        scores = scores + bias
-    if keep is not None:
-        scores = scores.masked_fill(~keep, -math.inf)
-    alive = (scores > -math.inf).any(-1, keepdim=True)
-    weights = torch.softmax(scores.masked_fill(~alive, 0.0), -1) * alive
-    total = torch.logsumexp(scores, -1)
-    return weights @ value, weights, total
-
-
 pairs = pytest.mark.parametrize(("name", "engine"), PAIRS, ids=lambda x: str(x))
 
 
 @pairs
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
-def test_engine_gives_the_written_out_answer(name, engine, masked, biased):
+def test_engine_gives_the_answer_and_the_gradients_of_the_reference(name, engine, masked, biased):
     score, (query, key, value) = made(name), inputs()
     keep = torch.rand(B, 1, Q, K) > 0.4 if masked else None
     bias = torch.randn(H, Q, K, dtype=F64) if biased else None
-    got = attend(query, key, value, score=score, mask=keep, bias=bias, engine=engine, weights=True)
-    context, weights, total = reference(score, query, key, value, keep, bias)
+    arguments = {"score": score, "mask": keep, "bias": bias}
+    got = attend(query, key, value, **arguments, engine=engine, weights=True)
+    context, weights, total = reference(query, key, value, **arguments)
     torch.testing.assert_close(got.context, context)
     torch.testing.assert_close(got.weights, weights)
     torch.testing.assert_close(got.logsumexp, total)
+    wanted = (query, key, value, *score.parameters())
+    torch.testing.assert_close(
+        torch.autograd.grad(got.context.sin().sum(), wanted, allow_unused=True),
+        torch.autograd.grad(context.sin().sum(), wanted, allow_unused=True),
+    )
 
 
 @pairs
@@ -81,6 +75,9 @@ def test_a_row_that_sees_nothing_is_exactly_zero(name, engine):
     assert (got.context[empty] == 0).all()
     assert (got.weights[empty] == 0).all()
     assert (got.logsumexp[empty] == -math.inf).all()
+    context, weights, total = reference(query, key, value, score=score, mask=keep)
+    assert (context[empty] == 0).all() and (weights[empty] == 0).all()
+    torch.testing.assert_close((got.context, got.weights, got.logsumexp), (context, weights, total))
     got.context.square().sum().backward()
     for x in (query, key, value):
         if x.grad is not None:
@@ -109,6 +106,13 @@ def test_what_a_mask_hides_cannot_leak(name, engine, poison):
     assert torch.isfinite(got.weights[:, :, :4]).all()
     assert torch.isnan(got.context[:, :, 4:]).all()
     got.context[:, :, :4].square().sum().backward()
+    judged = [x.clone().requires_grad_() for x in (query, key, value)]
+    context, weights, _ = reference(*judged, score=score, mask=mask)
+    torch.testing.assert_close(got.context, context, equal_nan=True)
+    torch.testing.assert_close(got.weights, weights, equal_nan=True)
+    context[:, :, :4].square().sum().backward()
+    for ours, theirs in zip(dirty, judged, strict=True):
+        torch.testing.assert_close(ours.grad, theirs.grad)
     for ours, theirs in zip(dirty, clean, strict=True):
         if theirs.grad is not None:
             torch.testing.assert_close(ours.grad[:, :, :4], theirs.grad[:, :, :4])
@@ -140,7 +144,7 @@ def test_half_precision_sums_in_float32(name, engine):
     query, key, value = inputs(torch.bfloat16, q=9, k=300, grad=False)
     value = value + 1
     got = attend(query, key, value, score=score, engine=engine, weights=True)
-    wanted, weights, _ = reference(exact, query.double(), key.double(), value.double())
+    wanted, weights, _ = reference(query.double(), key.double(), value.double(), score=exact)
     assert got.context.dtype == got.weights.dtype == torch.bfloat16
     projected = any(True for _ in score.parameters())  # a projection rounds before the sums do
     assert (got.context.double() - wanted).abs().max() < (0.05 if projected else 0.01)
@@ -156,7 +160,7 @@ def test_any_number_of_leading_dimensions(name, engine, shape):
     value = torch.randn(*shape, K, DV, dtype=F64)
     got = attend(query, key, value, score=score, mask=Mask.window(2, 3), engine=engine)
     keep = Mask.window(2, 3).tensor(Q, K)
-    torch.testing.assert_close(got.context, reference(score, query, key, value, keep)[0])
+    torch.testing.assert_close(got.context, reference(query, key, value, score=score, mask=keep)[0])
 
 
 @pairs
@@ -167,8 +171,10 @@ def test_grouped_heads_equal_repeated_ones(name, engine):
     got = attend(query, key, value, score=score, engine=engine, weights=True)
     repeated = [x.repeat_interleave(3, dim=1) for x in (key, value)]
     expected = attend(query, *repeated, score=score, engine=engine, weights=True)
-    torch.testing.assert_close(got.context, expected.context)
-    torch.testing.assert_close(got.weights, expected.weights)
+    for other in (expected, reference(query, key, value, score=score)):
+        context, weights = other[:2] if isinstance(other, tuple) else other
+        torch.testing.assert_close(got.context, context)
+        torch.testing.assert_close(got.weights, weights)
     torch.testing.assert_close(got.logsumexp, expected.logsumexp)
 
 
@@ -191,7 +197,7 @@ def test_one_query_given_broadcast_keys(name, engine):
     key, value = torch.randn(K, WIDTH, dtype=F64), torch.randn(K, DV, dtype=F64)
     got = attend(query, key, value, score=score, engine=engine).context
     every = [x.expand(B, *x.shape) for x in (key, value)]
-    torch.testing.assert_close(got, reference(score, query, *every)[0])
+    torch.testing.assert_close(got, reference(query, *every, score=score)[0])
 
 
 @pairs
@@ -203,7 +209,7 @@ def test_position_biases_on_every_engine(name, engine, bias):
     bias = bias.to(F64)
     got = attend(query, key, value, score=score, bias=bias.at(2), engine=engine)
     distance = torch.arange(K)[None, :] - (torch.arange(Q)[:, None] + 2)
-    expected = reference(score, query, key, value, bias=bias(distance))[0]
+    expected = reference(query, key, value, score=score, bias=bias(distance))[0]
     torch.testing.assert_close(got.context, expected)
     if list(bias.parameters()):
         ours = torch.autograd.grad(got.context.sin().sum(), list(bias.parameters()))

@@ -12,10 +12,11 @@ from regard.config import Run, TextSettings, TrainingSettings, TransformerSettin
 from regard.dropout import dropout_stream
 from regard.errors import InputError
 from regard.models.batch import GuidedHead, batch_of
-from regard.models.lookups import collected_lookups, gradients_of
+from regard.models.fast import for_training
+from regard.models.fast.lookups import collected_lookups, gradients_of
 from regard.tasks import build
 from regard.tasks.text.loss import token_loss
-from regard.tasks.translation.guided.loss import guided_loss, link_loss
+from regard.tasks.translation.guided.loss import guided_features, guided_loss, link_loss
 from regard.training.update import shards
 
 SOURCES = [[5, 6, 7, 8], [9, 10], [11, 12, 13]]
@@ -27,7 +28,7 @@ HEADS = (("cross", 0, 1), ("encoder", 1, 2), ("decoder", 1, 3))
 
 def network_of(**given):
     torch.manual_seed(0)
-    return build(TransformerSettings(**SIZES | given), 20, 20).double().train()
+    return for_training(build(TransformerSettings(**SIZES | given), 20, 20).double())
 
 
 def guided_batch(heads=HEADS, factor=0.7):
@@ -81,7 +82,7 @@ def test_guided_heads_change_no_feature_and_are_those_that_record_sees(dropouts)
     with dropout_stream(1, 2, 3):
         expected = network.features(batch)
     with dropout_stream(1, 2, 3):
-        features, weights = network.guided_features(batch)
+        features, weights = guided_features(network, batch)
     torch.testing.assert_close(features, expected, rtol=1e-12, atol=1e-12)
     with dropout_stream(1, 2, 3), record(network) as recording:
         network.features(batch)

@@ -1,1 +1,1 @@
-"""Three engines with the same result: `dense` (the reference), `fused` (torch's), `blockwise`."""
+"""Three engines, judged by `attention/reference.py`: `dense`, `fused` (torch's), `blockwise`."""

@@ -1,4 +1,4 @@
-"""The reference: every score at once, in plain tensor operations.
+"""Every score at once, in plain tensor operations.
 
 Shapes: scores and weights (…, Q, K), value (…, K, Dv), context (…, Q, Dv).
 """

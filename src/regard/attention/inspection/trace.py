@@ -5,7 +5,7 @@ A `Step` is one named tensor with its equation. Of an attention call the steps a
     query q, keys k, values v       raw scores q·k ▶ scaled ▶ biased ▶ masked ▶ weights a
     weighted values a_j v_j         context Σ_j a_j v_j
 
-those that the call has; around it a layer tells its own (`parts`): token, position, input, norm,
+those that the call has; around it a layer emits its own (`probe`): token, position, input, norm,
 heads joined, output projection, residual, hidden, feed-forward, next input; recurrent decoders
 previous state, energies, state, joined; and at the end logits, probabilities, word.
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from regard.attention.inspection import observe, parts
+from regard.attention.inspection import observe, probe
 from regard.attention.inspection.intercept import intercepted
 from regard.attention.inspection.observe import ObservedCall, WeightSource
 from regard.attention.inspection.record import Choice, chosen_heads, chosen_numbers, in_backward
@@ -146,7 +146,7 @@ def trace(
         _names(steps),
         _names(without) or set(),
     )
-    with tracer.sites.tracked(), observe.observing(tracer), parts.listening(tracer), intercepted():
+    with tracer.sites.tracked(), observe.observing(tracer), probe.probing(tracer), intercepted():
         yield tracer.trace
     tracer.trace.steps = _merged(tracer.trace.steps)
     if not tracer.trace.steps:
@@ -163,7 +163,7 @@ class _Place:
 
 @dataclass
 class _Tracer:
-    """The observer of attention calls and listener to layers behind `trace`."""
+    """The observer of attention calls and the probe of layers behind `trace`."""
 
     trace: Trace
     sites: Sites
@@ -175,10 +175,10 @@ class _Tracer:
     names: set[str] | None
     unwanted: set[str]
     place: _Place | None = None
-    awaits_call: bool = False  # whether a layer has entered the place of the next attention call
+    awaits_call: bool = False  # whether a layer has given the place of the next attention call
     known: dict[str, list[object]] = field(default_factory=dict)  # layers of each side, as numbered
 
-    def enter(self, side: str, part: str, layer: object, offset: int) -> None:
+    def scope(self, side: str, part: str, layer: object, offset: int) -> bool:
         number = None
         if layer is not None:
             known = self.known.setdefault(side, [])
@@ -187,8 +187,12 @@ class _Tracer:
                 known.append(layer)
         self.place = _Place(side, part, number, offset)
         self.awaits_call = part.endswith("attention")
+        return True
 
-    def tell(self, name: str, equation: str, x: Tensor, axis: str, make: parts.Make | None) -> None:
+    def needs_weights(self) -> bool:
+        return False  # it takes them from the call, of the chosen rows and heads
+
+    def emit(self, name: str, equation: str, x: Tensor, axis: str, make: probe.Make | None) -> None:
         place = self.place
         if place is None or in_backward() or not self._wants(name):
             return

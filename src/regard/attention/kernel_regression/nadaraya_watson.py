@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from regard.attention.inspection import parts
+from regard.attention.inspection import probe
 from regard.attention.kernel_regression.bandwidth import (
     descended_bandwidth,
     deviations,
@@ -122,7 +122,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         else:
             query_QD, key_KD = self._in_bandwidths(X)
             average_QV = gaussian_average(query_QD, key_KD, _columns(self.y_))
-        if parts.listeners():
+        if probe.probes():
             self._tell(X, torch.from_numpy(average_QV)[None])
         return average_QV if self.y_.ndim == 2 else average_QV[:, 0]
 
@@ -153,13 +153,13 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         def weights(rows: Tensor) -> Tensor:
             return torch.from_numpy(self.attention_weights(X[rows.numpy()]))[None]
 
-        parts.enter("regression", "cross-attention")
+        probe.scope("regression", "cross-attention")
         told = average_1QV
         if self.kernel == "gaussian":
-            parts.tell("distances", "d_i = |(x − x_i) / h|", told, "key", distances)
-            parts.tell("kernel", "K_i = exp(−d_i² / 2)", told, "key", kernel)
-        parts.tell("weights", "a_i = K_i / Σ_j K_j", told, "key", weights)
-        parts.tell("prediction", "f(x) = Σ_i a_i y_i", told)
+            probe.emit("distances", "d_i = |(x − x_i) / h|", told, "key", distances)
+            probe.emit("kernel", "K_i = exp(−d_i² / 2)", told, "key", kernel)
+        probe.emit("weights", "a_i = K_i / Σ_j K_j", told, "key", weights)
+        probe.emit("prediction", "f(x) = Σ_i a_i y_i", told)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

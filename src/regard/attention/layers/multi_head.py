@@ -3,12 +3,17 @@
 Shapes: query (B, Q, dim), key (B, K, key_dim), value (B, K, value_dim), context (B, Q, out_dim),
 weights (B, H, Q, K); G key/value heads, H a multiple of G; within a head queries and keys have
 head_dim features and values value_head_dim.
+
+*separate* projections have a matrix for each head, *joint* ones one large matrix that is split into
+heads (the same layer numerically, and faster), *slice* has none and splits its input.
+`MultiHead.load_state_dict` takes the state dict of an `nn.MultiheadAttention` as it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,16 +21,8 @@ from torch import Tensor, nn
 from regard.attention.attend import Attended
 from regard.attention.engines import arguments
 from regard.attention.engines.choice import Engine
-from regard.attention.inspection import observe, parts
+from regard.attention.inspection import observe, probe
 from regard.attention.layers.cache import Cache, KeyValue
-from regard.attention.layers.multi_head_parts import (
-    check_mechanism,
-    head_dim_of,
-    make_projections,
-    out_dim_of,
-    xavier_linear,
-)
-from regard.attention.layers.multi_head_state import translate_torch_names, with_projections
 from regard.attention.layers.position import Position
 from regard.attention.masks.bias import Bias, DistanceBias, SumBias, as_bias
 from regard.attention.masks.mask import Mask, as_mask
@@ -177,6 +174,7 @@ class MultiHead(nn.Module):
         if cache is not None:
             check_cache(cache, mechanism.cache_type)
             bias_offset = offset if cross else mechanism.cached_length(cache)
+        needed = probe.needs_weights()
         observed = not torch.compiler.is_compiling() and observe.OBSERVERS.get()
         with self._info(cross, cache, mask, offset) if observed else nullcontext():
             attended: Attended = mechanism(
@@ -187,12 +185,15 @@ class MultiHead(nn.Module):
                 bias=self._bias(bias, bias_offset),
                 dropout=self.dropout if self.training else 0.0,
                 cache=cache,
-                weights=weights,
+                weights=weights or needed,
             )
+        if needed:
+            assert attended.weights is not None
+            probe.emit("weights", "softmax(s)", attended.weights, axis="key")
         joined = attended.context.transpose(-3, -2).flatten(-2)
         context = self.out_proj(joined)
-        parts.tell("heads joined", "[c¹; …; cʰ]", joined)
-        parts.tell("output projection", "W_o [c¹; …; cʰ] + b_o", context)
+        probe.emit("heads joined", "[c¹; …; cʰ]", joined)
+        probe.emit("output projection", "W_o [c¹; …; cʰ] + b_o", context)
         return attended.changed(context, None if memory is not None else attended.cache)
 
     def memory(self, key: Tensor, value: Tensor | None = None, offset: int = 0) -> KeyValue:
@@ -306,3 +307,167 @@ def _given(name: str, value: int | None, default: int) -> int:
 def split(x: Tensor, num_heads: int) -> Tensor:
     """(B, T, H · D) split into heads (B, H, T, D)."""
     return x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-3, -2)
+
+
+class Joint(nn.Linear):
+    """One matrix (num_heads · head_dim, dim) for all heads."""
+
+    def __init__(self, dim: int, num_heads: int, head_dim: int, bias: bool) -> None:
+        super().__init__(dim, num_heads * head_dim, bias)
+
+    def reset_parameters(self) -> None:
+        nn.init.xavier_uniform_(self.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+
+class Separate(nn.Module):
+    """A matrix (head_dim, dim) for each head."""
+
+    def __init__(self, dim: int, num_heads: int, head_dim: int, bias: bool) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(xavier_linear(dim, head_dim, bias) for _ in range(num_heads))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+def xavier_linear(dim: int, out_dim: int, bias: bool) -> nn.Linear:
+    """A linear layer with Xavier's initialization and a bias of zero."""
+    linear = nn.Linear(dim, out_dim, bias=bias)
+    nn.init.xavier_uniform_(linear.weight)
+    if bias:
+        nn.init.zeros_(linear.bias)
+    return linear
+
+
+def make_projections(layer: MultiHead, bias: bool) -> list[nn.Module]:
+    """The projections of queries, keys and values."""
+    sizes = (
+        ("dim", layer.num_heads, "head_dim"),
+        ("key_dim", layer.num_kv_heads, "head_dim"),
+        ("value_dim", layer.num_kv_heads, "value_head_dim"),
+    )
+    if layer.projections == "slice":
+        for name, num_heads, piece in sizes:
+            width, head_dim = getattr(layer, name), getattr(layer, piece)
+            if width != num_heads * head_dim:
+                raise ValueError(
+                    f"projections='slice' cuts {name} into {num_heads} pieces of {piece} "
+                    f"{head_dim}, got {name} {width}."
+                )
+        return [nn.Identity() for _ in sizes]
+    makers: dict[str, type[Joint] | type[Separate]] = {"joint": Joint, "separate": Separate}
+    if layer.projections not in makers:
+        raise ValueError(
+            f'projections must be "joint", "separate" or "slice", got {layer.projections!r}.'
+        )
+    make = makers[layer.projections]
+    return [
+        make(getattr(layer, name), num_heads, getattr(layer, piece), bias)
+        for name, num_heads, piece in sizes
+    ]
+
+
+def check_mechanism(
+    mechanism: Mechanism, layer: MultiHead, score: object, normalizer: object, engine: str
+) -> None:
+    """Check that a mechanism fits a layer: it has its own score, and most need equal heads."""
+    name = type(mechanism).__name__
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanism must be one such as Local(64), got {mechanism!r}.")
+    if score is not None or normalizer is not None or engine != "auto":
+        raise ValueError(f"{name} has its own score, normalizer and engine; pass none.")
+    if mechanism.facts.cross:
+        return
+    if layer.num_kv_heads != layer.num_heads:
+        raise ValueError(f"{name} needs as many key/value heads as heads; leave num_kv_heads out.")
+    if layer.key_dim != layer.dim or layer.value_dim != layer.dim:
+        raise ValueError(f"{name} attends within one sequence; leave key_dim and value_dim out.")
+
+
+def head_dim_of(dim: int, num_heads: int, head_dim: int | None) -> int:
+    """The width of a head: as given, else dim / num_heads."""
+    if head_dim is not None:
+        return arguments.positive("head_dim", head_dim)
+    if dim % num_heads:
+        raise ValueError(
+            f"dim must be divisible by num_heads, got dim={dim}, num_heads={num_heads}; "
+            "give head_dim to choose the width of a head freely."
+        )
+    return dim // num_heads
+
+
+def out_dim_of(dim: int, joined: int, out_dim: int | None, out_proj: bool) -> int:
+    """The width of the output: as given, else the query's; without a projection the heads'."""
+    if out_dim is not None:
+        arguments.positive("out_dim", out_dim)
+    if not out_proj and out_dim not in (None, joined):
+        raise ValueError(
+            f"out_proj=False only concatenates the heads, so out_dim must be num_heads · "
+            f"value_head_dim = {joined}, got {out_dim}; leave out_dim out."
+        )
+    return joined if not out_proj else dim if out_dim is None else out_dim
+
+
+_PARTS = ("query_proj", "key_proj", "value_proj")
+_TORCH_WEIGHTS = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+
+
+def translate_torch_names(layer: MultiHead, state: dict[str, Any], prefix: str, *_: object) -> None:
+    """Rename, in place, what an `nn.MultiheadAttention` saved under `prefix`."""
+    ours = {name.removeprefix(prefix) for name in state if name.startswith(prefix)}
+    if not ours & {"in_proj_weight", "q_proj_weight"}:
+        return
+    if "bias_k" in ours:
+        raise ValueError(
+            "the state dict comes from an nn.MultiheadAttention with add_bias_kv=True, "
+            "which MultiHead does not have."
+        )
+    if layer.projections == "slice":
+        raise ValueError("projections='slice' has no matrices to load from a state dict.")
+    if "in_proj_weight" in ours:
+        weights = state.pop(prefix + "in_proj_weight").chunk(3)
+    else:
+        weights = tuple(state.pop(prefix + name) for name in _TORCH_WEIGHTS)
+    joint = {f"{part}.weight": w for part, w in zip(_PARTS, weights, strict=True)}
+    if "in_proj_bias" in ours:
+        biases = state.pop(prefix + "in_proj_bias").chunk(3)
+        joint |= {f"{part}.bias": b for part, b in zip(_PARTS, biases, strict=True)}
+    if layer.projections == "separate":
+        joint = _split_state(joint, dict.fromkeys(_PARTS, layer.num_heads))
+    state.update({prefix + name: x for name, x in joint.items()})
+
+
+def with_projections(state: Mapping[str, Tensor], layer: MultiHead, to: str) -> dict[str, Tensor]:
+    """The state dict of `layer` with joint or with separate projections."""
+    if to == layer.projections:
+        return dict(state)
+    heads = dict(
+        zip(_PARTS, (layer.num_heads, layer.num_kv_heads, layer.num_kv_heads), strict=True)
+    )
+    return _split_state(state, heads) if to == "separate" else _join_state(state, heads)
+
+
+def _split_state(state: Mapping[str, Tensor], heads: Mapping[str, int]) -> dict[str, Tensor]:
+    """`query_proj.weight` (H · D, dim) as `query_proj.heads.0.weight` (D, dim), …"""
+    split: dict[str, Tensor] = {}
+    for name, x in state.items():
+        part, _, kind = name.partition(".")
+        if part not in heads:
+            split[name] = x
+            continue
+        for h, piece in enumerate(x.chunk(heads[part])):
+            split[f"{part}.heads.{h}.{kind}"] = piece.clone()
+    return split
+
+
+def _join_state(state: Mapping[str, Tensor], heads: Mapping[str, int]) -> dict[str, Tensor]:
+    joined = {name: x for name, x in state.items() if name.partition(".")[0] not in heads}
+    for part, number in heads.items():
+        for kind in ("weight", "bias"):
+            pieces = [state.get(f"{part}.heads.{h}.{kind}") for h in range(number)]
+            present = [piece for piece in pieces if piece is not None]
+            if present:
+                joined[f"{part}.{kind}"] = torch.cat(present)
+    return joined

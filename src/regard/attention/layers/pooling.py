@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.attention.inspection import parts
+from regard.attention.inspection import probe
 from regard.attention.layers.multi_head import MultiHead
 from regard.attention.masks.mask import Mask
 from regard.attention.normalizers.normalizer import Normalizer
@@ -61,7 +61,7 @@ class Pooling(nn.Module):
 
     def forward(self, x: Tensor, mask: Mask | None = None, value: Tensor | None = None) -> Tensor:
         """(B, D) of tokens x (B, N, D); what is summed is `value` (B, N, D) if given, else x."""
-        parts.enter("pooling", "cross-attention")
+        probe.scope("pooling", "cross-attention")
         query = self.query.expand(len(x), -1, -1)
         context: Tensor = self.attention(query, x, value, mask=mask).context[:, 0]
         return context

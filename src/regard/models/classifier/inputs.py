@@ -20,8 +20,7 @@ from regard.attention import Dropout, Mask, Position
 from regard.attention.layers.pooling import Pooling
 from regard.config import ClassifierSettings
 from regard.models.classifier.batch import LabeledBatch
-from regard.models.embedding import tell_embedding, token_embedding
-from regard.models.lookups import look_up
+from regard.models.embedding import emit_embedding, token_embedding
 
 MIN_FILTERS = 8
 
@@ -49,11 +48,12 @@ class TextInput(nn.Module):
 
     def embed(self, batch: LabeledBatch) -> Tensor:
         """(B, T, D) of ids (B, T)."""
-        return look_up(self.vectors, batch.values) * math.sqrt(self.vectors.embedding_dim)
+        vectors: Tensor = self.vectors(batch.values)
+        return vectors * math.sqrt(self.vectors.embedding_dim)
 
     def tokens(self, embedded: Tensor, lengths: Tensor) -> EncoderInput:
         """Each id is a token."""
-        tell_embedding(embedded, self.place, "encoder")
+        emit_embedding(embedded, self.place, "encoder")
         return EncoderInput(self.dropout(self.place.add(embedded)), lengths)
 
 
@@ -115,7 +115,7 @@ class TimeInput(SeriesInput):
         channels = embedded.shape[1]
         filtered = F.gelu(self.read(self.pad(embedded.flatten(0, 1)[:, None])))
         x = self.mix(filtered.unflatten(0, (-1, channels)).flatten(1, 2).transpose(1, 2))
-        tell_embedding(x, self.place, "encoder", "W gelu(filters * x)")
+        emit_embedding(x, self.place, "encoder", "W gelu(filters * x)")
         return EncoderInput(self.dropout(self.place.add(x)), self.num_patches(lengths))
 
 
@@ -138,7 +138,7 @@ class ChannelInput(SeriesInput):
         x = context.unflatten(0, (-1, channels))
         patch_weights = weights.mean(1).unflatten(0, (-1, channels))
         num_tokens = torch.full_like(lengths, channels)
-        tell_embedding(x, self.place, "encoder", "the channel's patches, pooled")
+        emit_embedding(x, self.place, "encoder", "the channel's patches, pooled")
         return EncoderInput(self.dropout(self.place.add(x)), num_tokens, patch_weights)
 
 

@@ -14,22 +14,15 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import Dropout, Mask, Position
-from regard.attention.inspection import parts
+from regard.attention.inspection import probe
 from regard.attention.layers.pooling import Pooled, Pooling
 from regard.config import ClassifierSettings, MaskedLanguageModelSettings, RnnSettings
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.inputs import EncoderInput, InputLayer, SeriesInput, input_layer
 from regard.models.embedding import OutputModel, output_layer
-from regard.models.layer import (
-    NORM,
-    FeedForward,
-    Layer,
-    attention_positions,
-    final_norm,
-    input_positions,
-    normed,
-)
+from regard.models.parts import attention_positions, final_norm, input_positions
 from regard.models.rnn.encoder import RnnEncoder
+from regard.models.transformer import NORM, FeedForward, Layer, normed
 
 
 class DecisionMaps(NamedTuple):
@@ -61,7 +54,7 @@ class SelfAttentionEncoder(nn.Module):
         super().__init__()
         stack = stack_settings(settings)
         place = attention_positions(stack, causal=False)
-        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # of these
+        self.layers: Iterable[Layer] = nn.ModuleList(  # type: ignore[assignment]  # ModuleList[Layer]
             Layer(stack, place, cross=False) for _ in range(stack.num_layers)
         )
         self.norm = final_norm(stack)
@@ -69,7 +62,7 @@ class SelfAttentionEncoder(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         mask = Mask.lengths(lengths)
         for layer in self.layers:
-            x = layer(x, mask).x
+            x, _ = layer(x, mask)
         return normed(self.norm, x, "encoder")
 
 
@@ -92,7 +85,7 @@ class RecurrentEncoder(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         states: Tensor = self.encoder(x.transpose(0, 1), lengths).states
-        parts.tell("residual", "x_t + h_t", x + states)
+        probe.emit("residual", "x_t + h_t", x + states)
         return x + states
 
 
@@ -105,9 +98,9 @@ class TokenValues(nn.Module):
         self.norm = nn.LayerNorm(settings.dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        parts.enter("encoder", "feed-forward")
+        probe.scope("encoder", "feed-forward")
         values: Tensor = self.norm(x + self.feed_forward(x))
-        parts.tell("norm", NORM, values)
+        probe.emit("norm", NORM, values)
         return values
 
 
@@ -121,11 +114,11 @@ class FixedPooling(nn.Module):
     def forward(self, x: Tensor, mask: Mask, value: Tensor | None = None) -> Tensor:
         """(B, D) of tokens x (B, N, D), or of `value` in their stead."""
         pooled = self.looked(x, mask, value)
-        parts.enter("pooling", "cross-attention")
-        parts.tell(
+        probe.scope("pooling", "cross-attention")
+        probe.emit(
             "weights", "1 at the last token" if self.last else "1 / N", pooled.weights, "key"
         )
-        parts.tell("context", "c = Σ_j a_j v_j", pooled.context[:, None])
+        probe.emit("context", "c = Σ_j a_j v_j", pooled.context[:, None])
         return pooled.context
 
     def looked(self, x: Tensor, mask: Mask, value: Tensor | None = None) -> Pooled:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from regard.attention import Additive
 from regard.attention.aligners import AlignerState, Content, Memory
-from regard.attention.inspection import observe, parts
+from regard.attention.inspection import observe, probe
 from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.rnn.attention import ALIGNERS
@@ -83,9 +83,9 @@ class RnnDecoder(nn.Module):
         """Return features (T, B, I) after each of the embedded tokens (T, B, I), and the state."""
         joined, layers, aligner = self.run(embedded, state)
         features: Tensor = self.dropout(torch.tanh(self.readout(joined)))
-        parts.enter("decoder", "output", offset=state.length)
-        parts.tell("joined", self.joined, joined.transpose(0, 1))
-        parts.tell("feed-forward", "tanh(W joined + b)", features.transpose(0, 1))
+        probe.scope("decoder", "output", offset=state.length)
+        probe.emit("joined", self.joined, joined.transpose(0, 1))
+        probe.emit("feed-forward", "tanh(W joined + b)", features.transpose(0, 1))
         return features, RnnState(state.memory, layers, aligner, state.length + len(embedded))
 
     def run(self, embedded: Tensor, state: RnnState) -> tuple[Tensor, States, AlignerState]:
@@ -112,10 +112,10 @@ class RnnDecoder(nn.Module):
 
     def tell_states(self, top: Tensor, state: RnnState, equation: str) -> None:
         """Tell `trace` the top layer's states (T, B, D), and those before each step."""
-        if parts.listeners():
+        if probe.probes():
             before = torch.cat([state.layers[0][-1:], top[:-1]]).transpose(0, 1)
-            parts.tell("previous state", "h_{t−1}", before)
-            parts.tell("state", equation, top.transpose(0, 1))
+            probe.emit("previous state", "h_{t−1}", before)
+            probe.emit("state", equation, top.transpose(0, 1))
 
 
 class FixedContextDecoder(RnnDecoder):
@@ -143,10 +143,10 @@ class FixedContextDecoder(RnnDecoder):
         if self.every:
             gates = gates + self.context_proj(context)
         top, last = self.run_layers(gates, state.layers)
-        parts.enter("decoder", "recurrence", offset=state.length)
+        probe.scope("decoder", "recurrence", offset=state.length)
         self.tell_states(top, state, "h_t = cell(y_{t−1}, h_{t−1})")
         every = context[:, None].expand(-1, len(embedded), -1)
-        parts.tell("context", "c: the encoder's last state", every)
+        probe.emit("context", "c: the encoder's last state", every)
         contexts = [context.expand(len(embedded), -1, -1)] if self.every else []
         return torch.cat((top, *contexts, embedded), -1), last, state.aligner
 
@@ -173,9 +173,9 @@ class LuongDecoder(AttentionDecoder):
 
     def run(self, embedded: Tensor, state: RnnState) -> tuple[Tensor, States, AlignerState]:
         top, last = self.run_layers(self.input_gates(embedded), state.layers)
-        parts.enter("decoder", "recurrence", offset=state.length)
+        probe.scope("decoder", "recurrence", offset=state.length)
         self.tell_states(top, state, "h_t = cell(y_{t−1}, h_{t−1})")
-        parts.enter("decoder", "cross-attention", offset=state.length)
+        probe.scope("decoder", "cross-attention", offset=state.length)
         attended, aligner = self.attention.align(
             top.transpose(0, 1), state.memory, state.aligner, offset=state.length
         )
@@ -212,8 +212,8 @@ class AttendFirstDecoder(AttentionDecoder):
         matrices = self.context_ih, first.weight_hh.squeeze(0), first.bias_hh.squeeze(0)
         tops, contexts, aligner = [], [], state.aligner
         for position, x in enumerate(gates, state.length):
-            parts.enter("decoder", "cross-attention", offset=position)
-            parts.tell("previous state", "h_{t−1}", layers[-1][0][:, None])
+            probe.scope("decoder", "cross-attention", offset=position)
+            probe.emit("previous state", "h_{t−1}", layers[-1][0][:, None])
             attended, aligner = self.attention.align(
                 layers[-1][0], state.memory, aligner, offset=position
             )
@@ -223,8 +223,8 @@ class AttendFirstDecoder(AttentionDecoder):
                 below = layer.input_gates(self.dropout(layers[number - 1][0])[None, None])
                 states = layer(below, tuple(h[None] for h in layers[number]))
                 layers[number] = tuple(h[0, 0] for h in states)
-            parts.enter("decoder", "recurrence", offset=position)
-            parts.tell("state", "h_t = cell([y_{t−1}; c_t], h_{t−1})", layers[-1][0][:, None])
+            probe.scope("decoder", "recurrence", offset=position)
+            probe.emit("state", "h_t = cell([y_{t−1}; c_t], h_{t−1})", layers[-1][0][:, None])
             tops.append(layers[-1][0])
             contexts.append(context)
         last = tuple(torch.stack(states) for states in zip(*layers, strict=True))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.attention.inspection import parts
+from regard.attention.inspection import probe
 from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.rnn.cell import CELLS, States
@@ -64,9 +64,9 @@ class RnnEncoder(nn.Module):
                 x = torch.cat((x, gather_steps(backward[0], reverse)), -1)
         joined = tuple(torch.cat(states, -1) for states in zip(*final, strict=True))
         output = EncoderOutput(x.transpose(0, 1).contiguous(), joined, lengths)
-        parts.enter("encoder", "recurrence")
+        probe.scope("encoder", "recurrence")
         arrows = "h_t = [→h_t; ←h_t]" if self.num_directions == 2 else "h_t = cell(x_t, h_{t−1})"
-        parts.tell("state", arrows, output.states)
+        probe.emit("state", arrows, output.states)
         return output
 
 

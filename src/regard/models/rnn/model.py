@@ -12,12 +12,11 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionMap, record
 from regard.attention.engines.precision import as_given
-from regard.attention.inspection import parts
+from regard.attention.inspection import probe
 from regard.config import RnnSettings
 from regard.dropout import Dropout
 from regard.models.batch import Batch, Source
 from regard.models.embedding import OutputModel, embedding_pair, output_layer
-from regard.models.lookups import look_up
 from regard.models.rnn.decoder import DECODERS, RnnState
 from regard.models.rnn.encoder import RnnEncoder
 
@@ -50,7 +49,7 @@ class RnnModel(OutputModel):
         if source is None:
             raise ValueError("an encoder–decoder needs a source, got None.")
         with as_given(source.tokens.device):
-            parts.enter("encoder", "embedding")
+            probe.scope("encoder", "embedding")
             embedded = self._embed(self.source, source.tokens)
             return self.decoder.start(self.encoder(embedded, source.lengths))
 
@@ -80,7 +79,7 @@ class RnnModel(OutputModel):
         over the steps, and products this small gain nothing.
         """
         with as_given(tokens.device):
-            parts.enter("decoder", "embedding", offset=state.length)
+            probe.scope("decoder", "embedding", offset=state.length)
             return self.decoder(self._embed(self.target, tokens), state)  # type: ignore[no-any-return]  # modules return Any
 
     def _embed(self, vectors: nn.Embedding, tokens: Tensor) -> Tensor:
@@ -89,8 +88,8 @@ class RnnModel(OutputModel):
         Vectors have norm 1, which suits the output layer but is small for cells; scaled by √D they
         are learned quickly but generalize late. D^¼ was better than both.
         """
-        embedded: Tensor = self.dropout(look_up(vectors, tokens.t()) * vectors.embedding_dim**0.25)
-        parts.tell("token", "D^¼ · E[token]", embedded.transpose(0, 1))
+        embedded: Tensor = self.dropout(vectors(tokens.t()) * vectors.embedding_dim**0.25)
+        probe.emit("token", "D^¼ · E[token]", embedded.transpose(0, 1))
         return embedded
 
 

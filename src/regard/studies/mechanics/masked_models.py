@@ -18,8 +18,8 @@ from torch.nn import functional as F
 from regard.attention import Mask, MultiHead
 from regard.config import LanguageModelSettings
 from regard.corpus.grammar import sample
-from regard.models.layer import attention_positions
 from regard.models.lm import LanguageModel
+from regard.models.parts import attention_positions
 from regard.text import BOS, EOS, PAD
 
 WORDS = 9

@@ -34,7 +34,7 @@ from regard.attention import dropout
 from regard.attention.aligners.aligner import Memory
 from regard.attention.aligners.graves import Graves, GravesState
 from regard.attention.engines.precision import accumulated, as_given
-from regard.attention.inspection import observe, parts
+from regard.attention.inspection import observe, probe
 from regard.models.batch import Source
 from regard.models.rnn.cell import CELLS, States
 from regard.models.rnn.scan import Recurrence
@@ -192,8 +192,8 @@ class HandwritingModel(nn.Module):
         """The density (B, T, …) of every point, given those before it."""
         with as_given(batch.points.device):
             output = self.output(self.features(batch))
-            parts.enter("decoder", "output")
-            parts.tell("density", "W joined + b", output)
+            probe.scope("decoder", "output")
+            probe.emit("density", "W joined + b", output)
             return Density.from_output(output)
 
     def features(self, batch: Any) -> Tensor:
@@ -246,16 +246,16 @@ class HandwritingModel(nn.Module):
             states.append(tuple(part[0] for part in after))
             outputs.append(after[0][0, 0])
             if number == 0:
-                parts.enter("decoder", "cross-attention", offset=state.num_points)
-                parts.tell("state", "h_t = cell([x_{t−1}; c_{t−1}], h_{t−1})", outputs[0][:, None])
+                probe.scope("decoder", "cross-attention", offset=state.num_points)
+                probe.emit("state", "h_t = cell([x_{t−1}; c_{t−1}], h_{t−1})", outputs[0][:, None])
                 attended, window = self.window.align(  # type: ignore[assignment]  # its own state
                     outputs[0], state.memory, state.window, offset=state.num_points
                 )
                 assert attended.weights is not None
                 context, weights = attended.context[:, 0], attended.weights[:, 0]
         features = torch.cat(outputs, -1)
-        parts.enter("decoder", "output", offset=state.num_points)
-        parts.tell("joined", "[h¹_t; h²_t; …]", features[:, None])
+        probe.scope("decoder", "output", offset=state.num_points)
+        probe.emit("joined", "[h¹_t; h²_t; …]", features[:, None])
         state = replace(
             state,
             window=window,

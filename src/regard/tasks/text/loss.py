@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
-from regard.models.blocks.operations import LOG2_E, are_safe
 from regard.models.embedding import possible_outputs
+from regard.models.fast.operations import LOG2_E, are_safe
 from regard.models.sequence_parallel import local_labels
 from regard.tasks.text.r_drop import r_drop_loss
 from regard.text import PAD

@@ -134,9 +134,9 @@ class TranslationModel(LoadedModel):
     def _prepared(self) -> Any:
         if self._origin is not None:
             return self._origin._prepared
-        from regard.models.inference import prepared
+        from regard.models.fast import for_inference
 
-        return prepared(self.network)
+        return for_inference(self.network)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Sentence]:
         """Sentences and given translations of them, with words and links by the model's attention.

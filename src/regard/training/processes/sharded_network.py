@@ -21,7 +21,8 @@ from torch.distributed.fsdp import fully_shard
 
 from regard.attention.mechanisms import AdaptiveSpan
 from regard.config import Run
-from regard.models.layer import Layer
+from regard.models.fast import for_training
+from regard.models.transformer import Layer
 from regard.training.processes.ranks import Ranks
 from regard.training.processes.sharded_tensors import gathered, is_cut, own_part
 from regard.training.task import Task, TrainBatch
@@ -44,7 +45,7 @@ class ShardedNetwork:
 
     def __init__(self, task: Task, run: Run, network: nn.Module, ranks: Ranks) -> None:
         self.ranks = ranks
-        self.network = deepcopy(network) if ranks.leads else network
+        self.network = for_training(deepcopy(network) if ranks.leads else network)
         self._objective = Objective(task, run, self.network)
         parameters = list(self.network.parameters())
         mesh = init_device_mesh(parameters[0].device.type, (ranks.number,))

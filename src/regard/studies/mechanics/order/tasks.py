@@ -27,8 +27,8 @@ from regard.demo.shapes import ShapeNetwork
 from regard.models.batch import Batch
 from regard.models.classifier.batch import LabeledBatch
 from regard.models.classifier.network import ClassifierModel
-from regard.models.layer import Layer
 from regard.models.lm import LanguageModel, MaskedLanguageModel, TransformerStack
+from regard.models.transformer import Layer
 from regard.studies.mechanics.fitting import NO_ANSWER, Draw, TokenExamples
 from regard.text import BOS, PAD
 from regard.text.tokenizer import SPECIALS
@@ -197,7 +197,7 @@ class PatchNetwork(nn.Module):
         """Scores (B, L) of images (B, 3, S, S)."""
         tokens = self.positions.add(self.norm(self.patches(x).flatten(2).transpose(1, 2)))
         for layer in self.layers:
-            tokens = layer(tokens, None).x
+            tokens, _ = layer(tokens, None)
         scores: Tensor = self.output(tokens.amax(1))
         return scores
 

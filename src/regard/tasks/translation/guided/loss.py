@@ -13,13 +13,15 @@ Shapes: B sentences, Q queries, K keys.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from regard.attention.inspection import probe
 from regard.config import Run
-from regard.models.batch import Batch
+from regard.models.batch import Batch, GuidedHead
 from regard.tasks.text.loss import token_loss
 
 SMALLEST = 1e-30
@@ -41,9 +43,50 @@ def link_loss(weights_BQK: Tensor, links_BQK: Tensor) -> Tensor:
     return -on_links.clamp_min(SMALLEST).log().sum()
 
 
+class HeadWeights:
+    """The probe of heads: the weights (B, H, Q, K) of their attention, with gradients."""
+
+    def __init__(self, network: Any, heads: Sequence[GuidedHead]) -> None:
+        self._scopes = [_scope(network, head) for head in heads]
+        self._weights: dict[tuple[int, str], Tensor] = {}
+        self._scope = 0, ""
+
+    def scope(self, side: str, part: str, layer: object, offset: int) -> bool:
+        self._scope = id(layer), part
+        return self.needs_weights()
+
+    def needs_weights(self) -> bool:
+        return self._scope in self._scopes
+
+    def emit(self, name: str, equation: str, x: Tensor, axis: str, make: probe.Make | None) -> None:
+        if name == "weights" and self.needs_weights():
+            self._weights[self._scope] = x
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """The weights of the attention of every head, in the order of the heads."""
+        return [self._weights[scope] for scope in self._scopes]
+
+
+def _scope(network: Any, head: GuidedHead) -> tuple[int, str]:
+    """The layer and the part that a head belongs to."""
+    stack = network.encoder if head.attention == "encoder" else network.decoder
+    part = "cross-attention" if head.attention == "cross" else "self-attention"
+    return id(stack.layers[head.layer]), part
+
+
+def guided_features(network: Any, batch: Batch) -> tuple[Tensor, list[Tensor]]:
+    """Return the features, and the weights (B, Q, K) of each of the batch's guided heads."""
+    heads = HeadWeights(network, batch.guided)
+    with probe.probing(heads):
+        features: Tensor = network.features(batch)
+    weights = zip(heads.weights, batch.guided, strict=True)
+    return features, [weights_BHQK[:, guided.head] for weights_BHQK, guided in weights]
+
+
 def guided_loss(run: Run, network: Any, batch: Batch, scale: float) -> Tensor:
     """Return scale · (the cross-entropy of all labels + the loss of each guided head)."""
-    features, weights = network.guided_features(batch)
+    features, weights = guided_features(network, batch)
     loss = token_loss(run, network, batch, scale, features)
     for head, weights_BQK in zip(batch.guided, weights, strict=True):
         loss = loss + scale * head.factor * link_loss(weights_BQK, head.links)

@@ -16,7 +16,7 @@ from regard.decoding import Hypothesis, search
 from regard.evaluation import corpus_scores
 from regard.folder import Tokenizers
 from regard.models.batch import source_of
-from regard.models.inference import prepared
+from regard.models.fast import for_inference
 from regard.tasks.text.encoded_corpus import TextDevelopmentSet
 from regard.tasks.translation.tagged_pairs import encode_sources, target_of
 from regard.tasks.translation.validation.samples import TranslationSampler
@@ -132,7 +132,7 @@ def greedy_search(
     order = sorted(range(len(ids)), key=lambda n: len(ids[n]))
     size = min(128, -(-len(order) // pool.num_workers) or 1)
     parts = [order[start : start + size] for start in range(0, len(order), size)]
-    model = prepared(network)
+    model = for_inference(network)
 
     def translate(rows: list[int]) -> list[list[Hypothesis]]:
         source = source_of([ids[n] for n in rows]).to(device)

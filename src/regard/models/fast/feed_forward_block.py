@@ -13,16 +13,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.models.blocks.operations import (
+from regard.models.fast.operations import (
     LinearParameters,
     Normed,
-    kept,
+    draw_mask,
     linear_backward,
     masked,
     normed,
     normed_backward,
     residual_sum,
 )
+from regard.models.transformer import FeedForward, Residual
 
 
 class FeedForwardBlock(torch.autograd.Function):
@@ -48,11 +49,11 @@ class FeedForwardBlock(torch.autograd.Function):
         y_ND = x_ND if before is None else before.output
         input_NF = inner(y_ND)
         hidden_NF = torch.nn.functional.gelu(input_NF) if gelu else input_NF.clamp_min_(0)
-        of_hidden = kept(hidden_NF, inner_p)
+        of_hidden = draw_mask(hidden_NF, inner_p)
         if of_hidden.mask is not None:
             hidden_NF.mul_(of_hidden.mask)
         output = outer(hidden_NF, of_hidden.scale)
-        of_output = kept(output, p)
+        of_output = draw_mask(output, p)
         total = residual_sum(x_ND, output, of_output)
         after = None if pre else normed(total, norm_weight, norm_bias, eps)
         ctx.save_for_backward(
@@ -89,3 +90,24 @@ class FeedForwardBlock(torch.autograd.Function):
             d_x, d_gain, d_shift = normed_backward(d_x, done, norm_weight, norm_bias)
         d_x = d_x.add_(d_total).view(gradients[0].shape)
         return d_x, *[None] * 5, d_gain, d_shift, d_w1, d_b1, d_w2, d_b2
+
+
+def feed_forward_block(around: Residual, feed_forward: FeedForward, x: Tensor) -> Tensor:
+    """The output of a feed-forward sub-layer with relu or gelu."""
+    gelu = feed_forward.activation is torch.nn.functional.gelu
+    norm, inner, outer = around.norm, feed_forward.inner, feed_forward.outer
+    output: Tensor = FeedForwardBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
+        x,
+        around.pre_norm,
+        norm.eps,
+        around.p,
+        feed_forward.p,
+        gelu,
+        norm.weight,
+        norm.bias,
+        inner.weight,
+        inner.bias,
+        outer.weight,
+        outer.bias,
+    )
+    return output

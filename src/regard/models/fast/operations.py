@@ -46,8 +46,8 @@ def normed_backward(
     return gradients
 
 
-class Kept(NamedTuple):
-    """Dropout of a tensor: its mask, 1 where an element is kept, and the factor of these.
+class DropoutMask(NamedTuple):
+    """Dropout of a tensor: its mask, 1 where an element stays, and the factor of these.
 
     The factor is multiplied into the next product. Without dropout the mask is None.
     """
@@ -56,15 +56,15 @@ class Kept(NamedTuple):
     scale: float
 
 
-def kept(like: Tensor, p: float) -> Kept:
-    """Draw what dropout keeps of `like`."""
+def draw_mask(like: Tensor, p: float) -> DropoutMask:
+    """Draw which elements of `like` dropout leaves."""
     stream = current_stream()
     if not p or stream is None:
-        return Kept(None, 1.0)
-    return Kept(dropout_mask(stream, like, p), scale_of(p))
+        return DropoutMask(None, 1.0)
+    return DropoutMask(dropout_mask(stream, like, p), scale_of(p))
 
 
-def residual_sum(x: Tensor, output: Tensor, of_output: Kept) -> Tensor:
+def residual_sum(x: Tensor, output: Tensor, of_output: DropoutMask) -> Tensor:
     """x + dropout(output), in the memory of `output`."""
     if of_output.mask is None:
         return output.add_(x)
@@ -72,7 +72,7 @@ def residual_sum(x: Tensor, output: Tensor, of_output: Kept) -> Tensor:
 
 
 def masked(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The elements that dropout keeps, without their factor."""
+    """The elements that dropout leaves, without their factor."""
     return x if mask is None else x * mask
 
 

@@ -19,8 +19,8 @@ from torch import Tensor
 from regard.attention import Additive, AttentionMap
 from regard.attention.aligners import Content
 from regard.models.batch import Batch, Source
-from regard.models.inference.layers import PreparedLinear
-from regard.models.inference.slots import HIDDEN, REMOVE_BELOW
+from regard.models.fast.prepared_layers import PreparedLinear
+from regard.models.fast.slots import HIDDEN, REMOVE_BELOW
 from regard.models.rnn.cell import States
 from regard.models.rnn.decoder import BahdanauDecoder, RnnState
 from regard.models.rnn.model import RnnModel

@@ -18,7 +18,7 @@ from regard.attention import Position, Rotary
 from regard.attention.layers.position import rotate
 from regard.attention.masks.bias import DistanceBias
 from regard.models.embedding import Embedding
-from regard.models.layer import Layer, Residual
+from regard.models.transformer import Layer, Residual
 
 
 class PreparedLinear:

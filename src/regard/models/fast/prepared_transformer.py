@@ -15,14 +15,14 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from regard.attention import AttentionMap
 from regard.models.batch import Batch, Source
-from regard.models.inference.layers import (
+from regard.models.fast.prepared_layers import (
     PreparedEmbedding,
     PreparedLayer,
     PreparedLinear,
     PreparedNorm,
     PreparedPositions,
 )
-from regard.models.inference.slots import HIDDEN, KeysValues, SlotCache
+from regard.models.fast.slots import HIDDEN, KeysValues, SlotCache
 from regard.models.transformer import TransformerModel
 from regard.text import PAD
 

@@ -38,30 +38,32 @@ def collected_lookups() -> Iterator[list[Lookup]]:
         _LOOKUPS.reset(token)
 
 
-def look_up(vectors: nn.Embedding, ids: Tensor) -> Tensor:
-    """Return the vectors (…, D) of ids (…,)."""
-    lookups, table = _LOOKUPS.get(), vectors.weight
-    if lookups is None or not table.requires_grad or not torch.is_grad_enabled():
-        rows: Tensor = vectors(ids)
+class CollectedEmbedding(nn.Embedding):
+    """A table whose lookups are collected inside `collected_lookups`."""
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the vectors (…, D) of ids (…,)."""
+        lookups, table = _LOOKUPS.get(), self.weight
+        if lookups is None or not table.requires_grad or not torch.is_grad_enabled():
+            return super().forward(ids)
+        rows = table.detach().index_select(0, ids.flatten()).view(*ids.shape, -1).requires_grad_()
+        lookups.append(Lookup(table, ids, rows))
         return rows
-    rows = table.detach().index_select(0, ids.flatten()).view(*ids.shape, -1).requires_grad_()
-    lookups.append(Lookup(table, ids, rows))
-    return rows
 
 
 def gradients_of(
     loss: Tensor, parameters: Sequence[Tensor], lookups: Sequence[Lookup]
 ) -> list[Tensor | None]:
     """Return the gradients of the parameters; None for those that have no part in the loss."""
-    wanted = [*parameters, *(lookup.rows for lookup in lookups)]
-    found: list[Tensor | None] = list(torch.autograd.grad(loss, wanted, allow_unused=True))
-    made, of_rows = found[: len(parameters)], found[len(parameters) :]
+    inputs = [*parameters, *(lookup.rows for lookup in lookups)]
+    computed: list[Tensor | None] = list(torch.autograd.grad(loss, inputs, allow_unused=True))
+    gradients, of_rows = computed[: len(parameters)], computed[len(parameters) :]
     index = {id(parameter): n for n, parameter in enumerate(parameters)}
     for (table, ids, _), rows in zip(lookups, of_rows, strict=True):
         if rows is None:
             continue
-        whole = made[index[id(table)]]
-        if whole is None:
-            whole = made[index[id(table)]] = torch.zeros_like(table)
-        whole.index_add_(0, ids.flatten(), rows.flatten(0, -2).to(whole.dtype))
-    return made
+        gradient = gradients[index[id(table)]]
+        if gradient is None:
+            gradient = gradients[index[id(table)]] = torch.zeros_like(table)
+        gradient.index_add_(0, ids.flatten(), rows.flatten(0, -2).to(gradient.dtype))
+    return gradients

@@ -11,25 +11,29 @@ gradients back.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.attention import Mask, MultiHead, Rotary
+from regard.attention.engines.choice import SMALL
 from regard.attention.layers.position import rotate
-from regard.models.blocks.operations import (
+from regard.models.fast.operations import (
     LOG2_E,
     LinearParameters,
     Normed,
     are_safe,
     column_sums,
-    kept,
+    draw_mask,
     linear_backward,
     masked,
     normed,
     normed_backward,
     residual_sum,
 )
+from regard.models.transformer import Residual
 
 
 class AttentionPlan(NamedTuple):
@@ -81,10 +85,10 @@ class AttentionBlock(torch.autograd.Function):
         )
         q, k = plan.rotated(q, 1), plan.rotated(k, 1)
         weights = attention_weights(q, k, plan.scale, keep, batch)
-        of_weights = kept(weights, plan.weights_p)
+        of_weights = draw_mask(weights, plan.weights_p)
         context_ND = joined(torch.bmm(masked(weights, of_weights.mask), v), batch)
         output = maps[3](context_ND, of_weights.scale)
-        of_output = kept(output, plan.p)
+        of_output = draw_mask(output, plan.p)
         total = residual_sum(x_ND, output, of_output)
         after = None if plan.pre else normed(total, norm_weight, norm_bias, plan.eps)
         ctx.save_for_backward(
@@ -189,3 +193,58 @@ def joined(x: Tensor, batch: int) -> Tensor:
     """Heads (B · H, T, E) as (B · T, H · E)."""
     x_BHTE = x.view(batch, -1, *x.shape[1:])
     return x_BHTE.transpose(1, 2).reshape(batch * x.shape[1], -1)
+
+
+def attention_block(
+    around: Residual,
+    attention: MultiHead,
+    x: Tensor,
+    mask: Mask | None,
+    memory: Tensor | None,
+    offset: int,
+) -> Tensor | None:
+    """The output of an attention sub-layer; None if its scores are too many for a block.
+
+    Nor are there blocks for rows that attend to nothing.
+    """
+    keys = x if memory is None else memory
+    size = x.shape[1], keys.shape[1]
+    if len(x) * attention.num_heads * size[0] * size[1] > SMALL:
+        return None
+    if mask is not None and not mask.shows_first(*size):
+        return None
+    positions, norm = attention.positions, around.norm
+    angles = None
+    if isinstance(positions, Rotary):
+        angles = positions.table(x.shape[1], offset, dtype=x.dtype)
+    plan = AttentionPlan(
+        around.pre_norm,
+        norm.eps,
+        around.p,
+        attention.dropout,
+        attention.num_heads,
+        attention.head_dim**-0.5,
+        angles,
+    )
+    projections = (
+        attention.query_proj,
+        attention.key_proj,
+        attention.value_proj,
+        attention.out_proj,
+    )
+    linear = [p for projection in projections for p in (projection.weight, projection.bias)]
+    output: Tensor = AttentionBlock.apply(  # type: ignore[no-untyped-call]  # untyped in torch
+        x, memory, _visible(mask, len(x), *size, x.dtype), plan, norm.weight, norm.bias, *linear
+    )
+    return output
+
+
+@lru_cache(maxsize=8)  # all layers have the same masks
+def _visible(
+    mask: Mask | None, batch: int, num_queries: int, num_keys: int, dtype: torch.dtype
+) -> Tensor | None:
+    """1 where a key may be attended to and 0 where it is masked; None if no key is."""
+    if mask is None:
+        return None
+    visible = mask.tensor(num_queries, num_keys, batch=(batch, 1))
+    return None if visible.all() else visible.to(dtype)

@@ -75,7 +75,8 @@ def _trained(kind: str, folder: Path) -> Path:
 
 
 def _sentence(model: Path) -> str:
-    """One sentence of 60 tokens, the special one included."""
+    """One sentence of 60 tokens, the special one included, or of as many as the model reads."""
     words = " and ".join(pair.source.rstrip(".!?") for pair in sample("test", 40, seed=3))
-    tokenizer = load_folder(model).tokenizers.source
-    return words[: tokenizer.spans(words)[TOKENS - 2][1]]
+    loaded = load_folder(model)
+    num_tokens = min(TOKENS, loaded.run.model.max_length)
+    return words[: loaded.tokenizers.source.spans(words)[num_tokens - 2][1]]

@@ -109,6 +109,7 @@ class CTranslate2:
             str(folder), device="cpu", inter_threads=inter, intra_threads=intra
         )
         self.tokenizers = translator.tokenizers
+        self.max_length = translator.run.model.max_length
         self.tokens = vocabulary(translator.tokenizers.source)
         target = vocabulary(translator.tokenizers.target)
         self.ids = {token: number for number, token in enumerate(target)}
@@ -117,7 +118,12 @@ class CTranslate2:
         """Translate all texts in one call, as its documentation says."""
         source, target = self.tokenizers.source, self.tokenizers.target
         tokens = [[*(self.tokens[n] for n in source.encode(text)), "</s>"] for text in texts]
-        results = self.engine.translate_batch(tokens, beam_size=beam, max_batch_size=batch)
+        results = self.engine.translate_batch(
+            tokens,
+            beam_size=beam,
+            max_batch_size=batch,
+            max_decoding_length=min(256, self.max_length),
+        )
         return [target.decode([self.ids[t] for t in r.hypotheses[0]]) for r in results]
 
 

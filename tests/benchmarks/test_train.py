@@ -124,7 +124,7 @@ def test_a_race_of_real_processes_against_torch(tiny, capfd):
     printed = capfd.readouterr().err
     assert row.ours > 0 and row.peer > 0 and row.ratio > 0
     assert row.sense == ">=" and row.bar == 1.9
-    assert "round 2  regard:" in printed and "round 2  torch.nn.Transformer, fp32, " in printed
+    assert "round 2  regard:" in printed and "round 2  torch.nn.Transformer, " in printed
     parameters = {line.split("; ")[-1] for line in printed.splitlines() if " at first " in line}
     assert len(parameters) == 1, "all have the same number of parameters"
 

@@ -36,7 +36,7 @@ from regard.documents.registry import parse_document
 from regard.errors import InputError, error_fields
 
 READERS = (
-    "html.page",
+    "html.html_document",
     "markdown.structure",
     "plain",
     "catalogs.po",

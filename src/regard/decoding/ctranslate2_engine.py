@@ -11,10 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.config import SearchOptions
 from regard.config.search import EnginePrecision
@@ -47,9 +44,12 @@ OPTIONS = frozenset(
 """Options of a search that CTranslate2 takes, or that have no effect without `sample` and
 `beam_groups`; others must have their default values."""
 
+if TYPE_CHECKING:  # the commands' help must not wait for numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
-Attention = NDArray[np.float32]
-"""(T, S) weights of a hypothesis, by the head for alignment."""
+    Attention = NDArray[np.float32]
+    """(T, S) weights of a hypothesis, by the head for alignment."""
 
 
 class ExplainedHypothesis(NamedTuple):
@@ -441,6 +441,8 @@ class CTranslate2Engine:
 
 def _weights(result: Any, num_rows: int) -> Attention:
     """The first rows of the attention of a result's best hypothesis."""
+    import numpy as np
+
     attention = result.attention  # a copy
     rows: list[list[float]] = attention[0][:num_rows] if attention else []
     width = len(rows[0]) if rows else 0

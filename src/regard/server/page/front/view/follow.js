@@ -74,7 +74,7 @@ function goOn({ side, position, id }) {
 export function update() {
   $("follow").hidden = $("look").hidden;
   if (!isOpen() || !page.result?.sentences[page.state.number] || JSON.stringify(currentRequest()) === shown) return;
-  load(player && { start: isStage(player.state), head: player.state.head });
+  load(player ? { start: isStage(player.state), head: player.state.head } : {}); // none while the first is loading
 }
 
 export function close() {

@@ -53,7 +53,7 @@ def translate(client, q, **fields):
 
 def test_the_background_worker_gives_way(server):
     priorities = [os.getpriority(os.PRIO_PROCESS, pid) for pid in server.pids + server.background]
-    assert priorities[1] == priorities[0] + 10
+    assert priorities[1] == priorities[0] + 15
 
 
 def test_short_texts_do_not_wait_for_the_background_worker(client, server):

@@ -84,7 +84,7 @@ def runs(pid):
     """Whether a process is there, and no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before or after the file was opened
         return False
 
 

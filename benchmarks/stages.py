@@ -67,7 +67,7 @@ def _trained(kind: str, folder: Path) -> Path:
     """A model of this kind, trained for a few updates."""
     pairs = sample("train", 1200, seed=7)
     plain = kind == "lm"
-    corpus, out = folder / f"{kind}.{'txt' if plain else 'tsv'}", folder / kind
+    corpus, out = folder / f"{kind}.{'txt' if plain else 'tsv'}", folder / f"traced-{kind}"
     lines = (pair.source if plain else f"{pair.source}\t{pair.target}" for pair in pairs)
     corpus.write_text("\n".join(lines), "utf-8")
     run_regard("train", corpus, "--dev", corpus, "--out", out, *FLAGS.split(), *SIZES[kind].split())

@@ -40,11 +40,10 @@ class TooSlowError(Exception):
 def steepness(run: Callable[[str], object], long: str, short: str) -> float:
     """CPU time for a text over that for one that is shorter by TIMES; 0 for what takes no time.
 
-    The smallest of up to twelve, since other processes can only make it larger; if it is above
-    MOST, compared with linear work that makes objects. What takes too long is stopped and
-    infinite; it must run in the main thread for that.
+    The smallest of up to twelve, since other processes can only make it larger. What takes too
+    long is stopped and infinite; it must run in the main thread for that.
     """
-    ratio = large = math.inf
+    ratio = math.inf
     for _ in range(12):
         large = _cpu_seconds(lambda: run(long))
         if large < SOON:
@@ -55,26 +54,8 @@ def steepness(run: Callable[[str], object], long: str, short: str) -> float:
         ratio = min(ratio, large / max(small, 1e-6) * TIMES)
         if ratio <= MOST:
             break
-    return ratio / _share_of_memory(large) if MOST < ratio < math.inf else ratio
-
-
-def _share_of_memory(seconds: float) -> float:
-    """How much longer linear work of so many seconds takes for an object if it makes all at once.
-
-    Above 1 where objects lie far apart, as in a process that has run thousands of tests, and
-    where others use the same caches: what makes more objects then takes longer for each of them.
-    """
-    number = round(10_000 * max(1.0, seconds / _cpu_seconds(lambda: _make_objects(10_000))))
-    shares = []
-    for _ in range(3):
-        all_at_once = _cpu_seconds(lambda: _make_objects(number))
-        in_parts = _cpu_seconds(lambda: [_make_objects(number // TIMES) for _ in range(TIMES)])
-        shares.append(all_at_once / in_parts)
-    return max(1.0, statistics.median(shares))
-
-
-def _make_objects(number: int) -> dict[str, list[int]]:
-    return {str(n): [n] for n in range(number)}
+        gc.collect()  # what other tests have left scatters the objects of the next try
+    return ratio
 
 
 def _cpu_seconds(run: Callable[[], object]) -> float:
